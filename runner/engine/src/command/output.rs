@@ -59,10 +59,8 @@ impl Output {
                     Ok(length) => {
                         let bytes = &chunk[..length];
                         let elapsed = output.started.elapsed();
-                        // What was there came in the pause.
-                        let was_there = elapsed - asked < paused / 10;
-                        let came = if was_there { elapsed - paused / 2 } else { elapsed };
-                        locked(&output.readers[stream]).push(bytes, came.as_secs_f64());
+                        let at = arrival(asked, elapsed, paused);
+                        locked(&output.readers[stream]).push(bytes, at.as_secs_f64());
                         output.keep_lines(stream, bytes, &mut line);
                         paused = if length < FEW { pause(elapsed) } else { Duration::ZERO };
                         std::thread::sleep(paused);
@@ -126,10 +124,17 @@ impl Output {
     }
 }
 
-/// Returns the time in which lines are gathered, which count as read in its middle: 0.2 % of the
-/// time so far, so that the times of a long program are as exact as those of a short one.
+/// Returns how long the reader sleeps before its next read: 0.2 % of the time so far, so that the
+/// times of steps have the same relative error in short and long programs.
 fn pause(elapsed: Duration) -> Duration {
     (elapsed / 500).clamp(Duration::from_millis(5), Duration::from_millis(50))
+}
+
+/// Returns when lines arrived that were asked for after a pause and read at `elapsed`: if the read
+/// did not wait, in the middle of the pause, as expected.
+fn arrival(asked: Duration, elapsed: Duration, paused: Duration) -> Duration {
+    let has_waited = elapsed.saturating_sub(asked) >= paused / 10;
+    if has_waited { elapsed } else { elapsed.saturating_sub(paused / 2) }
 }
 
 fn extend(line: &mut Vec<u8>, bytes: &[u8]) {
@@ -164,6 +169,15 @@ mod tests {
     fn a_line_without_end_and_bytes_that_are_no_text_take_constant_memory() {
         let kept = read(vec![0xff; 10 << 20]).last_lines();
         assert_eq!(kept[0].chars().count(), KEPT_LETTERS);
+    }
+
+    #[test]
+    fn the_pause_is_a_small_share_of_the_time_and_lines_that_came_in_it_have_the_time_of_its_middle() {
+        let ms = Duration::from_millis;
+        assert_eq!([0, 10_000, 600_000].map(|elapsed| pause(ms(elapsed))), [ms(5), ms(20), ms(50)]);
+        assert_eq!(arrival(ms(1_000), ms(1_000), ms(20)), ms(990));
+        assert_eq!(arrival(ms(1_000), ms(1_300), ms(20)), ms(1_300), "a line that the reader waited for");
+        assert_eq!(arrival(ms(3), ms(3), Duration::ZERO), ms(3), "the first read, and one after much output");
     }
 
     #[test]
