@@ -225,7 +225,8 @@ async fn a_first_visit_fetches_at_most_800_kilobytes() -> anyhow::Result<()> {
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
     browser.element("example").await?;
-    let paths = "return performance.getEntriesByType('resource').map((entry) => new URL(entry.name).pathname.slice(1))";
+    let paths = "const folder = new URL('.', document.baseURI).href;
+        return performance.getEntriesByType('resource').map((entry) => entry.name.replace(folder, ''))";
     let mut files: BTreeSet<String> =
         serde_json::from_value(browser.page.execute(paths, vec![]).await?.json().clone())?;
     files.insert("index.html".into());

@@ -2,8 +2,9 @@
 //!
 //! The local level is yₜ = μₜ + εₜ and μₜ₊₁ = μₜ + ηₜ, with var η = q · var ε. A larger q is for
 //! changes, such as other load, of which a short run shows only a part. Beside it, a constant level
-//! with autocorrelated noise (AR(1)) stands for disturbances that come and go. The models are
-//! averaged by their likelihood, because a short series leaves open which one holds.
+//! with autocorrelated noise (AR(1)) stands for disturbances that come and go, and a level that
+//! changed once for evaluations or other work that began. The models are averaged by their
+//! likelihood, because a short series leaves open which one holds.
 //!
 //! Sources: Durbin and Koopman, Time Series Analysis by State Space Methods, 2nd edition, chapter 2
 //! (the filter with a diffuse start and the concentrated likelihood); Hoeting et al., Bayesian
@@ -24,6 +25,12 @@ const MODELS: [(Model, f64); 10] = [
     (Model::Walk(0.3), 0.04),
     (Model::Walk(1.0), 0.02),
 ];
+/// Prior weight of a level that changed once, at whichever value.
+const CHANGED_ONCE: f64 = 0.05;
+/// Values before and after the change, so that it is no single slow value.
+const LEAST_AFTER: usize = 3;
+/// Variance of the change, in variances of the noise.
+const CHANGE: f64 = 400.0;
 /// Bisections of a quantile: enough for the last digits shown.
 const STEPS: u32 = 60;
 
@@ -34,6 +41,8 @@ enum Model {
     Stationary(f64),
     /// A local level with this ratio q.
     Walk(f64),
+    /// Constant but for a change at this value.
+    Change(usize),
 }
 
 /// What one model says about the future.
@@ -56,14 +65,14 @@ pub(crate) struct FutureMean {
 impl FutureMean {
     /// Predicts the mean of the next `horizon` values after a series, which has at least 3.
     pub fn of(series: &[f64], horizon: f64) -> Self {
-        let forecasts = MODELS.map(|(model, _)| match model {
-            Model::Stationary(memory) => stationary(series, memory, horizon),
-            Model::Walk(ratio) => walk(series, ratio, horizon),
-        });
+        let places = LEAST_AFTER..(series.len() + 1).saturating_sub(LEAST_AFTER);
+        let weight = CHANGED_ONCE / places.len().max(1) as f64;
+        let models: Vec<_> = MODELS.into_iter().chain(places.map(|place| (Model::Change(place), weight))).collect();
+        let forecasts: Vec<Forecast> = models.iter().map(|(model, _)| model.forecast(series, horizon)).collect();
         let best = forecasts.iter().map(|forecast| forecast.log_likelihood).fold(f64::NEG_INFINITY, f64::max);
-        let mut weights = forecasts.map(|forecast| forecast.log_likelihood - best);
+        let mut weights: Vec<f64> = forecasts.iter().map(|forecast| forecast.log_likelihood - best).collect();
         exponentials(&mut weights);
-        weights.iter_mut().zip(MODELS).for_each(|(weight, (_, prior))| *weight *= prior);
+        weights.iter_mut().zip(&models).for_each(|(weight, (_, prior))| *weight *= prior);
         let total: f64 = weights.iter().sum();
         let component = |(weight, forecast): (&f64, &Forecast)| (weight / total, forecast.mean, forecast.scale);
         Self { degrees: (series.len() - 1) as f64, components: weights.iter().zip(&forecasts).map(component).collect() }
@@ -100,6 +109,22 @@ impl FutureMean {
     }
 }
 
+impl Model {
+    /// Forecasts the mean of the next `horizon` values.
+    fn forecast(self, series: &[f64], horizon: f64) -> Forecast {
+        match self {
+            Self::Stationary(memory) => stationary(series, memory, horizon),
+            Self::Walk(ratio) => {
+                // Var of the mean of a random walk over n steps is q (n + 1)(2n + 1) / 6n.
+                let steps = horizon.max(1.0);
+                let walked = ratio * (steps + 1.0) * (2.0 * steps + 1.0) / (6.0 * steps);
+                level(series, |_| ratio, walked + 1.0 / horizon)
+            }
+            Self::Change(place) => level(series, |at| if at == place { CHANGE } else { 0.0 }, 1.0 / horizon),
+        }
+    }
+}
+
 /// Fits a constant level with autocorrelated noise by generalised least squares, and forecasts the
 /// mean of the next `horizon` values.
 fn stationary(series: &[f64], memory: f64, horizon: f64) -> Forecast {
@@ -128,12 +153,14 @@ fn stationary(series: &[f64], memory: f64, horizon: f64) -> Forecast {
     }
 }
 
-/// Filters a series with a local level, and forecasts the mean of the next `horizon` values.
-fn walk(series: &[f64], ratio: f64, horizon: f64) -> Forecast {
+/// Filters a series with a level that changes before each value by a variance `change`, and
+/// forecasts a mean whose variance around the last level is `future`, both in variances of the
+/// noise.
+fn level(series: &[f64], change: impl Fn(usize) -> f64, future: f64) -> Forecast {
     let (mut level, mut variance, mut squares) = (series[0], 1.0, 0.0);
     let mut variances = Vec::with_capacity(series.len());
-    for value in &series[1..] {
-        variance += ratio;
+    for (at, value) in series.iter().enumerate().skip(1) {
+        variance += change(at);
         let forecast = variance + 1.0;
         let error = value - level;
         squares += error * error / forecast;
@@ -143,9 +170,6 @@ fn walk(series: &[f64], ratio: f64, horizon: f64) -> Forecast {
     }
     let degrees = (series.len() - 1) as f64;
     let noise = noise(squares, degrees, level);
-    // Var of the mean of a random walk over n steps is q (n + 1)(2n + 1) / 6n.
-    let steps = horizon.max(1.0);
-    let walked = ratio * (steps + 1.0) * (2.0 * steps + 1.0) / (6.0 * steps);
     let mut logarithms_of = variances;
     logarithms_of.push(noise);
     logarithms(&mut logarithms_of);
@@ -153,7 +177,7 @@ fn walk(series: &[f64], ratio: f64, horizon: f64) -> Forecast {
     Forecast {
         log_likelihood: -0.5 * (logarithms_of.iter().sum::<f64>() + degrees * log_noise),
         mean: level,
-        scale: (noise * (variance + walked + 1.0 / horizon)).sqrt(),
+        scale: (noise * (variance + future)).sqrt(),
     }
 }
 

@@ -39,6 +39,11 @@ struct Kind {
     heat: (f64, f64),
     /// Standard deviation of a slow random change of the speed over the whole job.
     wander: f64,
+    /// A sudden change of the time of a step, relative, and the share of the part that is seen
+    /// before it.
+    jump: (f64, f64),
+    /// Steps from one report to the next; 0 for one after each step.
+    report: u32,
 }
 
 /// Simulates one run: the points that are seen, and the time of the whole job.
@@ -59,16 +64,19 @@ fn run(kind: &Kind, seed: u64) -> (Vec<(f64, f64)>, f64) {
         wander += noise.normal() / steps.sqrt();
         let share = f64::from(step) / steps;
         let warm = if step <= 3 { 10.0 } else { 1.0 };
+        let jump = if f64::from(step) > kind.jump.1 * f64::from(seen) { 1.0 + kind.jump.0 } else { 1.0 };
         let heat = 1.0 + kind.heat.0 * share / (share + kind.heat.1.max(1e-9) / 2.0);
         let hiccup = if noise.uniform() < kind.hiccups { 5.0 } else { 1.0 };
         let relative = (1.0 + kind.noise * error).max(0.1) * (1.0 + kind.wander * wander).max(0.2);
-        secs += 0.1 * warm * heat * hiccup * relative * if step > seen { change } else { 1.0 };
-        points.push((secs, f64::from(step)));
+        secs += 0.1 * warm * heat * jump * hiccup * relative * if step > seen { change } else { 1.0 };
+        if step % kind.report.max(1) == 0 {
+            points.push((secs, f64::from(step)));
+        }
         if kind.evaluation.0 > 0 && step % kind.evaluation.0 == 0 {
             secs += 0.1 * kind.evaluation.1 * (1.0 + 0.05 * noise.normal());
         }
     }
-    points.truncate(seen as usize + 1);
+    points.retain(|point| point.1 <= f64::from(seen));
     // The end of the program: up to half of the start-up.
     (points, secs + 0.5 * 3.0 * noise.uniform())
 }
@@ -110,6 +118,7 @@ fn intervals_hold_as_often_as_the_documentation_says() {
     let kinds = [
         ("independent", plain),
         ("few steps", Kind { steps: 300, ..plain }),
+        ("four reports", Kind { report: 50, ..plain }),
         ("half seen", Kind { seen: 0.5, ..plain }),
         ("memory 0.5", Kind { memory: 0.5, ..plain }),
         ("memory 0.9", Kind { memory: 0.9, ..plain }),
@@ -120,6 +129,7 @@ fn intervals_hold_as_often_as_the_documentation_says() {
         ("evaluation, memory", Kind { evaluation: (50, 20.0), memory: 0.8, ..plain }),
         ("heat at once", Kind { heat: (0.1, 0.02), ..plain }),
         ("heat", Kind { heat: (0.1, 0.1), ..plain }),
+        ("a sudden change", Kind { jump: (0.2, 0.6), noise: 0.02, ..plain }),
         ("wander", Kind { wander: 0.05, ..plain }),
         ("wander, little noise", Kind { wander: 0.05, noise: 0.02, ..plain }),
     ];

@@ -14,6 +14,8 @@ const PREFIX: usize = 80;
 pub(crate) enum LineTime {
     /// Seconds since 1970.
     At(f64),
+    /// The same on a clock whose time zone the line does not tell.
+    Local(f64),
     /// Seconds since the bar started.
     Elapsed(f64),
     /// Seconds of each step.
@@ -22,14 +24,11 @@ pub(crate) enum LineTime {
 
 /// Returns the time that a line tells, the most exact form first.
 pub(crate) fn read(line: &[u8]) -> Option<LineTime> {
-    timestamp(line)
-        .map(LineTime::At)
-        .or_else(|| elapsed(line).map(LineTime::Elapsed))
-        .or_else(|| per_step(line).map(LineTime::PerStep))
+    timestamp(line).or_else(|| elapsed(line).map(LineTime::Elapsed)).or_else(|| per_step(line).map(LineTime::PerStep))
 }
 
 /// Returns the first timestamp, such as `2026-11-28 18:00:01,250` or `2026-11-28T18:00:01Z`.
-fn timestamp(line: &[u8]) -> Option<f64> {
+fn timestamp(line: &[u8]) -> Option<LineTime> {
     let start = line[..line.len().min(PREFIX)]
         .windows(5)
         .position(|window| window[..4].iter().all(u8::is_ascii_digit) && window[4] == b'-')?;
@@ -43,12 +42,15 @@ fn timestamp(line: &[u8]) -> Option<f64> {
     };
     let fraction = std::str::from_utf8(rest.get(1..=digits.min(9)).unwrap_or_default()).ok()?;
     let fraction = format!("0.{fraction}").parse::<f64>().unwrap_or(0.0);
-    let offset = rest.get(if digits > 0 { digits + 1 } else { 0 }..).and_then(offset_secs);
-    Some(secs + fraction - offset.unwrap_or(0.0))
+    let zone = rest.get(if digits > 0 { digits + 1 } else { 0 }..).and_then(offset_secs);
+    Some(zone.map_or(LineTime::Local(secs + fraction), |zone| LineTime::At(secs + fraction - zone)))
 }
 
-/// Reads the offset of a time zone, `+01:00` or ` -0500`, in seconds. A time without one is UTC.
+/// Reads the offset of a time zone, `+01:00`, ` -0500` or `Z`, in seconds.
 fn offset_secs(text: &[u8]) -> Option<f64> {
+    if text.first() == Some(&b'Z') {
+        return Some(0.0);
+    }
     let text = text.strip_prefix(b" ").unwrap_or(text);
     let (sign, hours, minutes, end) = match text {
         [sign @ (b'+' | b'-'), a, b, b':', c, d, end @ ..] => (sign, [a, b], [c, d], end),
@@ -119,7 +121,7 @@ mod tests {
     #[test]
     fn a_line_tells_its_time_in_the_form_of_its_program() {
         let tells = |line: &str| read(line.as_bytes());
-        assert_eq!(tells("[2026-11-28 18:00:01,250] [INFO] step=10"), Some(LineTime::At(1_795_888_801.25)));
+        assert_eq!(tells("[2026-11-28 18:00:01,250] [INFO] step=10"), Some(LineTime::Local(1_795_888_801.25)));
         assert_eq!(tells(" 45%|##| 450/1000 [01:02<00:12, 7.2it/s]"), Some(LineTime::Elapsed(62.0)));
         assert_eq!(tells("iter 9: loss 2.34, time 45.50ms, mfu 1%"), Some(LineTime::PerStep(0.0455)));
         assert_eq!(tells(" 12/938 ━━━━ 5s 7ms/step - loss: 2"), Some(LineTime::PerStep(0.007)));
@@ -130,16 +132,16 @@ mod tests {
 
     #[test]
     fn an_offset_of_the_time_zone_counts() {
-        let at = |text: &str| timestamp(text.as_bytes()).map(|secs| secs - 1_795_888_800.0);
-        for (text, secs) in [
-            ("2026-11-28T18:00:00+01:00 step 1", -3600.0),
-            ("2026-11-28 18:00:00,5-0530 step 1", 19_800.5),
-            ("[2026-11-28 18:00:00.250 +0100] step 1", -3599.75),
-            ("2026-11-28T18:00:00Z step 1", 0.0),
-            ("2026-11-28 18:00:00 - INFO - step 1", 0.0),
-            ("2026-11-28 18:00:00 -12345 step 1", 0.0),
+        let evening = 1_795_888_800.0;
+        for (text, at) in [
+            ("2026-11-28T18:00:00+01:00 step 1", LineTime::At(evening - 3600.0)),
+            ("2026-11-28 18:00:00,5-0530 step 1", LineTime::At(evening + 19_800.5)),
+            ("[2026-11-28 18:00:00.250 +0100] step 1", LineTime::At(evening - 3599.75)),
+            ("2026-11-28T18:00:00Z step 1", LineTime::At(evening)),
+            ("2026-11-28 18:00:00 - INFO - step 1", LineTime::Local(evening)),
+            ("2026-11-28 18:00:00 -12345 step 1", LineTime::Local(evening)),
         ] {
-            assert_eq!(at(text), Some(secs), "{text}");
+            assert_eq!(timestamp(text.as_bytes()), Some(at), "{text}");
         }
     }
 }

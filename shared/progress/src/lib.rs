@@ -15,6 +15,7 @@
 mod clock;
 mod declared;
 mod lines;
+mod log_clock;
 mod pattern;
 mod reading;
 mod recorder;
@@ -29,6 +30,7 @@ pub use crate::recorder::{Interruptions, Recorder};
 
 use crate::clock::LineTime;
 use crate::lines::Lines;
+use crate::log_clock::LogClock;
 use crate::pattern::Pattern;
 use crate::reading::{Epoch, Reading, Source};
 use crate::track::Track;
@@ -52,7 +54,7 @@ struct Progress {
     tracks: Vec<Track>,
     /// The last epoch that a line of its own announced.
     epoch: Option<Epoch>,
-    clock: Clock,
+    clock: LogClock,
     /// Recorder of a new bar or counter.
     recorder: Recorder,
     batch_sizes: BatchSizes,
@@ -63,17 +65,6 @@ struct Progress {
 struct BatchSizes {
     first: Option<f64>,
     changed: Option<f64>,
-}
-
-/// Time that never goes back.
-#[derive(Clone, Debug, Default)]
-struct Clock {
-    now: f64,
-    /// Added to the given times, because they were set back.
-    offset: f64,
-    last_given: f64,
-    /// The first timestamp of a log, seconds since 1970.
-    zero: Option<f64>,
 }
 
 impl Reader {
@@ -152,7 +143,7 @@ impl Reader {
 
     /// Returns the first timestamp of a log file, seconds since 1970.
     pub fn started_at_secs(&self) -> Option<f64> {
-        self.progress.clock.zero
+        self.progress.clock.started_at_secs()
     }
 }
 
@@ -172,8 +163,8 @@ impl Progress {
         let (reading, logged_ms) = read(line, logged, pattern);
         self.batch_sizes.add(batch_size.or_else(|| text::batch_size(line).filter(|_| reading.is_some())));
         let line_time = logged_ms.map(|ms| LineTime::At(ms / 1000.0));
-        if let Some(LineTime::At(secs)) = line_time {
-            self.clock.zero.get_or_insert(secs);
+        if let Some(line_time) = line_time {
+            self.clock.since_first(line_time);
         }
         let Some(mut reading) = reading else { return };
         self.find_epoch(&mut reading);
@@ -188,14 +179,13 @@ impl Progress {
 
     /// Returns the time of a reading of a log file, seconds since its first one.
     fn time_of(&mut self, reading: &Reading, line_time: LineTime) -> Option<f64> {
-        if let LineTime::At(secs) = line_time {
-            let zero = *self.clock.zero.get_or_insert(secs);
-            return Some(self.clock.at(secs - zero));
+        if let Some(secs) = self.clock.since_first(line_time) {
+            return Some(self.clock.at(secs));
         }
-        if self.clock.zero.is_some() {
+        if self.clock.has_timestamps() {
             return None;
         }
-        let now = self.clock.now;
+        let now = self.clock.now();
         let track = self.tracks.iter().find(|track| track.key == reading.key);
         let at = match (line_time, track) {
             (LineTime::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
@@ -204,7 +194,7 @@ impl Progress {
             // A bar that is printed only when it is complete.
             (LineTime::PerStep(secs), None) if reading.of == Some(reading.step) => now + secs * reading.step,
             (LineTime::PerStep(secs), None) => now + secs,
-            (LineTime::At(_), _) => return None,
+            (LineTime::At(_) | LineTime::Local(_), _) => return None,
         };
         Some(self.clock.at(at))
     }
@@ -275,18 +265,5 @@ impl BatchSizes {
         if *self.first.get_or_insert(size) != size || self.changed.is_some() {
             self.changed = Some(size);
         }
-    }
-}
-
-impl Clock {
-    /// Returns a time that is not before the last one: when the clock is set back, it goes on from
-    /// the last time.
-    fn at(&mut self, given: f64) -> f64 {
-        if given < self.last_given {
-            self.offset += self.last_given - given;
-        }
-        self.last_given = given;
-        self.now = (given + self.offset).max(self.now);
-        self.now
     }
 }

@@ -45,7 +45,7 @@ impl Pattern {
             None => (Source::Rate, count("rate")?, "images"),
         };
         let epoch = declared::epoch(epoch.filter(|_| unit != "epochs"));
-        Some(Reading { source, key: hash(6, unit.bytes()), step, of, unit: unit.into(), epoch })
+        Some(Reading { of, epoch, ..Reading::new(source, hash(6, unit.bytes()), step, unit) })
     }
 }
 

@@ -10,11 +10,20 @@ pub(crate) struct Reading {
     pub key: u64,
     /// Units done, in this bar.
     pub step: f64,
+    /// The count at which the bar starts, as its first reading shows it.
+    pub origin: f64,
     /// Units of the whole bar.
     pub of: Option<f64>,
     pub unit: Cow<'static, str>,
     /// The epoch in which the bar counts.
     pub epoch: Option<Epoch>,
+}
+
+impl Reading {
+    /// Creates a reading without a total and without an epoch.
+    pub fn new(source: Source, key: u64, step: f64, unit: impl Into<Cow<'static, str>>) -> Self {
+        Self { source, key, step, origin: 0.0, of: None, unit: unit.into(), epoch: None }
+    }
 }
 
 /// The kind of a reading, from the weakest evidence of progress to the strongest.
@@ -26,7 +35,11 @@ pub(crate) enum Source {
     Epochs,
     /// A bar or a counter of steps.
     Steps,
-    /// `:::MLLOG`, the user's pattern, or the own protocol.
+    /// Evaluations of `:::MLLOG`.
+    Evaluations,
+    /// Blocks of epochs of `:::MLLOG`.
+    Blocks,
+    /// Other counts of `:::MLLOG`, the user's pattern, or the own protocol.
     Declared,
 }
 

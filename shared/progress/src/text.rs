@@ -48,7 +48,7 @@ fn of_bar(line: &[u8], bar: &Fraction, epoch: Option<Epoch>, rank: u64) -> Readi
         true => (Source::Epochs, "epochs".into()),
         false => (Source::Steps, unit(line, bar)),
     };
-    Reading { source, key, step: bar.step, of: bar.of, unit, epoch }
+    Reading { of: bar.of, epoch, ..Reading::new(source, key, bar.step, unit) }
 }
 
 /// Returns the words before a bar, without those of one letter, which may belong to numbers.
@@ -134,12 +134,11 @@ fn of_counter(line: &[u8], epoch: Option<Epoch>, rank: u64) -> Option<Reading> {
             (number_at(line, bracket - digits)?.0, hash(rank, label_letters(&line[..bracket - digits])))
         }
     };
-    Some(Reading { source: Source::Steps, key: hash(key, [1]), step, of: None, unit: "steps".into(), epoch })
+    Some(Reading { epoch, ..Reading::new(Source::Steps, hash(key, [1]), step, "steps") })
 }
 
 fn of_epoch(epoch: Epoch, rank: u64) -> Option<Reading> {
-    let (step, of) = (epoch.number, epoch.of);
-    Some(Reading { source: Source::Epochs, key: hash(rank, [2]), step, of, unit: "epochs".into(), epoch: None })
+    Some(Reading { of: epoch.of, ..Reading::new(Source::Epochs, hash(rank, [2]), epoch.number, "epochs") })
 }
 
 /// Reads `img/s: 512.3`, `images/sec: 812.3` or `812 img/s`; the step is the rate per second.
@@ -150,7 +149,7 @@ fn of_rate(line: &[u8], rank: u64) -> Option<Reading> {
     let digits = line[..before].iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
     let rate = number_of_word(line, letters.end).or_else(|| number_at(line, before - digits))?.0;
     let unit = if is_image { "images" } else { "steps" };
-    Some(Reading { source: Source::Rate, key: hash(rank, [3]), step: rate, of: None, unit: unit.into(), epoch: None })
+    Some(Reading::new(Source::Rate, hash(rank, [3]), rate, unit))
 }
 
 /// Returns the size of all mini-batches of a step: `global batch size:   256 |`.

@@ -13,7 +13,7 @@ pub(crate) struct Track {
     unit: String,
     of: Option<f64>,
     recorder: Recorder,
-    /// Work before the current pass of the bar.
+    /// Work before the current pass of the bar, less the count at which it starts.
     base: f64,
     last_step: f64,
     /// Largest advance within a pass.
@@ -41,7 +41,7 @@ impl Track {
             unit: reading.unit.to_string(),
             of: reading.of,
             recorder,
-            base: passed_epochs(reading),
+            base: passed_epochs(reading) - reading.origin,
             last_step: reading.step,
             stride: 0.0,
             epoch: reading.epoch,
@@ -155,11 +155,17 @@ impl Track {
     }
 
     /// Returns how likely this is the main bar: kind of evidence, then the time in which it
-    /// advanced. Few advances count less, because an outer bar always advances, and so do epochs: a
-    /// counter of their steps is finer also if it is printed in a part of each epoch.
+    /// advanced. Few advances count less, because an outer bar always advances, and so do coarse
+    /// counts: a counter of their steps is finer also if it is printed in a part of each epoch.
     pub fn weight(&self) -> (bool, bool, f64) {
-        let share = f64::from(self.advances.min(10)) / if self.source == Source::Epochs { 50.0 } else { 10.0 };
-        (self.source == Source::Declared, self.source != Source::Rate, (self.active_secs + 1e-9) * share)
+        let coarseness = match self.source {
+            Source::Epochs | Source::Blocks => 5.0,
+            Source::Evaluations => 25.0,
+            Source::Rate | Source::Steps | Source::Declared => 1.0,
+        };
+        let share = f64::from(self.advances.min(10)) / 10.0;
+        let secs = (self.active_secs + 1e-9) * share * share / coarseness;
+        (self.source >= Source::Evaluations, self.source != Source::Rate, secs)
     }
 
     /// Returns the curve; `epochs` is the number of epochs that other lines announced.

@@ -195,6 +195,48 @@ fn a_log_file_tells_the_time_by_timestamps_bars_or_steps() {
     assert_eq!(recorded(rank).0, [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]);
 }
 
+#[test]
+fn logs_of_mlperf_count_epochs_blocks_or_evaluations() {
+    let read = |events: &[(u32, &str, &str)]| {
+        let mut reader = Reader::new();
+        for (secs, key, metadata) in events {
+            let line =
+                format!(":::MLLOG {{\"time_ms\": {secs}000, \"key\": \"{key}\", \"metadata\": {{{metadata}}}}}\n");
+            reader.push_recorded(line.as_bytes());
+        }
+        let curve = reader.curve().unwrap();
+        (curve.points, curve.unit)
+    };
+    // Epochs are finer than the evaluations between them, whether they are numbered from 0 or from 1.
+    for first in [0, 1] {
+        let number = |epoch: u32| format!("\"epoch_num\": {}", first + epoch);
+        let (one, two) = (number(0), number(1));
+        let events =
+            [(10, "epoch_start", &*one), (20, "epoch_stop", &one), (25, "epoch_start", &two), (35, "epoch_stop", &two)];
+        let evaluations = [(21, "eval_accuracy", &*one), (36, "eval_accuracy", &two)];
+        let points = vec![(0.0, 0.0), (10.0, 1.0), (25.0, 2.0)];
+        assert_eq!(
+            read(&[&events[..2], &evaluations[..1], &events[2..], &evaluations[1..]].concat()).0,
+            points,
+            "{first}"
+        );
+    }
+    // Blocks of several epochs.
+    let block = |first: u32| format!("\"first_epoch_num\": {first}, \"epoch_count\": 4");
+    let blocks = [(10, "block_start", &*block(1)), (20, "block_start", &block(5)), (30, "block_start", &block(9))];
+    assert_eq!(read(&blocks).0, [(0.0, 0.0), (10.0, 4.0), (20.0, 8.0)]);
+    // Evaluations after parts of an epoch, and after numbers of samples; the epoch itself ends once.
+    let within = |number: f64| format!("\"epoch_num\": {number}");
+    let ends = [(10, "eval_stop", &*within(1.25)), (20, "eval_stop", &within(1.5)), (30, "eval_stop", &within(1.75))];
+    assert_eq!(read(&ends).0, [(0.0, 0.25), (10.0, 0.5), (20.0, 0.75)]);
+    let mut bert = vec![(5, "epoch_start", within(0.0))];
+    bert.extend((1..=9).map(|count| (10 * count, "eval_accuracy", within(f64::from(count) * 175_104.0))));
+    bert.push((95, "epoch_stop", within(1_575_936.0)));
+    let events: Vec<_> = bert.iter().map(|(secs, key, metadata)| (*secs, *key, metadata.as_str())).collect();
+    let (points, unit) = read(&events);
+    assert_eq!((points.len(), points[8], unit.as_str()), (9, (85.0, 1_575_936.0), "samples"));
+}
+
 proptest! {
     #[test]
     fn any_output_gives_a_valid_curve_however_it_is_cut(
