@@ -207,7 +207,7 @@ fn logs_of_mlperf_count_epochs_blocks_or_evaluations() {
         let curve = reader.curve().unwrap();
         (curve.points, curve.unit)
     };
-    // Epochs are finer than the evaluations between them, whether they are numbered from 0 or from 1.
+    // Epochs are finer than the evaluations between them, numbered from 0 or from 1.
     for first in [0, 1] {
         let number = |epoch: u32| format!("\"epoch_num\": {}", first + epoch);
         let (one, two) = (number(0), number(1));
@@ -225,7 +225,7 @@ fn logs_of_mlperf_count_epochs_blocks_or_evaluations() {
     let block = |first: u32| format!("\"first_epoch_num\": {first}, \"epoch_count\": 4");
     let blocks = [(10, "block_start", &*block(1)), (20, "block_start", &block(5)), (30, "block_start", &block(9))];
     assert_eq!(read(&blocks).0, [(0.0, 0.0), (10.0, 4.0), (20.0, 8.0)]);
-    // Evaluations after parts of an epoch, and after numbers of samples; the epoch itself ends once.
+    // Evaluations after parts of an epoch, and after numbers of samples.
     let within = |number: f64| format!("\"epoch_num\": {number}");
     let ends = [(10, "eval_stop", &*within(1.25)), (20, "eval_stop", &within(1.5)), (30, "eval_stop", &within(1.75))];
     assert_eq!(read(&ends).0, [(0.0, 0.25), (10.0, 0.5), (20.0, 0.75)]);
