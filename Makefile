@@ -221,7 +221,8 @@ lint: | setup-lint
 # The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
 unit: planner spark extension $(SPARK_CLASSES) | setup-test
-	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
+	@if cargo nextest --version >/dev/null 2>&1; then with='nextest run'; else with=test; fi; \
+	tests/in-memory.sh cargo $$with --no-fail-fast $(CARGO_FLAGS) $(TESTS)
 	cargo test $(CARGO_FLAGS) --doc
 
 # A whole test file runs before the browser responds. The default time limits are 20 s (test runner)

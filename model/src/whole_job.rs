@@ -190,16 +190,16 @@ mod tests {
         assert_eq!((whole.outcome, whole.sampling_rate, whole.startup_secs), (Outcome::Completed, 1.0, Some(5.0)));
         assert!((whole.completion_time_secs.unwrap() - 1002.0).abs() < 1e-6, "{:?}", whole.completion_time_secs);
         // A share of which the program did something else, and one with too few reports.
-        let (other, short) = (part(0.02, 500), part(0.003, 3));
+        let (other, short) = (part(0.02, 500), part(0.002, 2));
         assert_eq!((one(&other), one(&short)), (other, short));
     }
 
     #[test]
     fn the_longest_part_on_a_configuration_counts() {
-        let mut elsewhere = part(0.003, 3);
+        let mut elsewhere = part(0.002, 2);
         elsewhere.configuration.cores_per_executor = 2;
-        let runs = extrapolated(&[part(0.003, 3), part(0.01, 10), part(0.02, 20), part(0.04, 40), elsewhere.clone()]);
-        assert_eq!(runs.iter().map(|run| run.sampling_rate).collect::<Vec<_>>(), [1.0, 1.0, 0.003]);
+        let runs = extrapolated(&[part(0.002, 2), part(0.01, 10), part(0.02, 20), part(0.04, 40), elsewhere.clone()]);
+        assert_eq!(runs.iter().map(|run| run.sampling_rate).collect::<Vec<_>>(), [1.0, 1.0, 0.002]);
         assert_eq!(runs[2], elsewhere);
     }
 }

@@ -48,9 +48,18 @@ impl Home {
         self.path(name)
     }
 
-    /// Removes the folder from an answer.
+    /// Removes the folder from an answer, and its width from the column of logs.
     fn without_folder(&self, text: &str) -> String {
-        text.replace(&self.path(""), "")
+        let folder = self.path("");
+        let width = folder.chars().count();
+        let mut is_below = false;
+        let lines = text.split_inclusive('\n').map(|line| {
+            let is_head = line.starts_with("log ");
+            let filler = if is_below { "─" } else { " " };
+            let is_padded = std::mem::replace(&mut is_below, is_head) || is_head;
+            if is_padded { line.replacen(&filler.repeat(width), "", 1) } else { line.replace(&folder, "") }
+        });
+        lines.collect()
     }
 }
 

@@ -6,7 +6,7 @@ use foreglow_cnn::Network;
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
-use foreglow_exit::{note, unusable};
+use foreglow_exit::unusable;
 use foreglow_model::{
     Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, Precision, PublicData,
     PublicJob, SoftwareKind, UnmeasuredJob,
@@ -174,16 +174,13 @@ fn recorded(group: &JobGroup, samples: &[Sample]) -> Vec<OwnPeak> {
     samples.iter().filter(is_of_group).filter_map(OwnPeak::of).collect()
 }
 
-/// Removes the machine types whose GPUs cannot run the smallest batch of own runs, and says so.
-pub fn keep_suitable(machines: &mut Vec<MachineType>, group: &JobGroup, samples: &[Sample]) {
+/// Returns the machine types whose GPUs cannot run the smallest batch of own runs, and why.
+pub fn unsuitable(machines: &[MachineType], group: &JobGroup, samples: &[Sample]) -> Vec<(String, String)> {
     if machines.iter().all(|machine| machine.accelerators.is_none()) {
-        return;
+        return Vec::new();
     }
     let refused = PublicData::built_in().refused(group, recorded(group, samples), machines);
-    for (name, reason) in &refused {
-        note(&format!("note: no run is advised on {name}: {reason}"));
-    }
-    machines.retain(|machine| refused.iter().all(|(name, _)| *name != machine.name));
+    refused.into_iter().map(|(name, refusal)| (name, refusal.to_string())).collect()
 }
 
 /// Returns why no public measurement is of the network of samples, and how to name it.

@@ -12,7 +12,7 @@ use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::advise;
-use foreglow_networks::public::keep_suitable;
+use foreglow_networks::public::unsuitable;
 use foreglow_shared::{MachineType, Sample};
 
 /// Recommend what to measure next, by what each run is expected to save for its cost, and when to
@@ -74,8 +74,10 @@ fn answer(
     let all = plan.space().catalog.iter().flat_map(|catalog| &catalog.machines);
     let mut unmeasured: Vec<MachineType> =
         all.filter(|machine| is_asked(machine) && !is_measured(machine)).cloned().collect();
-    keep_suitable(&mut unmeasured, group, samples);
-    let advice = advise(group, plan, limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
+    let unsuitable = unsuitable(&unmeasured, group, samples);
+    unmeasured.retain(|machine| unsuitable.iter().all(|(name, _)| *name != machine.name));
+    let mut advice = advise(group, plan, limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
+    advice.left_out.extend(unsuitable);
     let asks_new_machines = !machines.is_empty() || catalog.is_given();
     Ok(AdviceAnswer::new(plan, *limits, advice, place, asks_new_machines))
 }

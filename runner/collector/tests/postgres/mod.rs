@@ -99,6 +99,37 @@ fn succeed(command: &mut Command) -> anyhow::Result<String> {
     Ok(text)
 }
 
+fn workspace() -> anyhow::Result<&'static Path> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("Cargo.lock").exists());
+    workspace.context("the tests run in the repository")
+}
+
+/// Makes a cluster in a folder that does not exist, in one that the server's user can write.
+fn initialise(programs: &Path, data: &Path, options: &[&str]) -> anyhow::Result<()> {
+    let mut initdb = as_user(&programs.join("initdb"));
+    initdb.current_dir(data.parent().context("a cluster is in a folder")?);
+    initdb.args(["--no-sync", "--username", USER, "--encoding=UTF8", "--locale=C"]).args(options);
+    succeed(initdb.args(["--auth-local=trust", "--auth-host=scram-sha-256", "--pgdata"]).arg(data)).map(drop)
+}
+
+/// Makes a cluster as a copy of one that is made once, because that takes longer than most tests.
+fn copy_cluster(programs: &Path, data: &Path) -> anyhow::Result<()> {
+    let copy = |from: &Path, to: &Path| succeed(Command::new("cp").arg("-Rp").arg(from).arg(to));
+    let server = programs.display().to_string().replace('/', "-");
+    let cache = workspace()?.join("target/test-cache");
+    let made = cache.join(format!("postgres{server}"));
+    if made.is_dir() {
+        return copy(&made, data).map(drop);
+    }
+    initialise(programs, data, &["--wal-segsize=1"])?;
+    std::fs::create_dir_all(&cache)?;
+    let new = tempfile::Builder::new().prefix("postgres-").tempdir_in(&cache)?;
+    copy(data, &new.path().join("data"))?;
+    // Another process may have made it meanwhile.
+    drop(std::fs::rename(new.path().join("data"), made));
+    Ok(())
+}
+
 fn free_port() -> anyhow::Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -107,9 +138,7 @@ impl Server {
     fn start(programs: &Path, is_durable: bool) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("foreglow-postgres-").tempdir()?.keep();
         let data = folder.join("data");
-        let workspace =
-            Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("Cargo.lock").exists());
-        let tls = workspace.context("the tests run in the repository")?.join(TLS);
+        let tls = workspace()?.join(TLS);
         for (from, to) in [("first.pem", "server.pem"), ("first.key", "server.key")] {
             std::fs::copy(tls.join(from), folder.join(to))?;
         }
@@ -117,9 +146,11 @@ impl Server {
         if is_root() {
             succeed(Command::new("chown").args(["-R", USER]).arg(&folder))?;
         }
-        let mut initdb = as_user(&programs.join("initdb"));
-        initdb.current_dir(&folder).args(["--no-sync", "--username", USER, "--encoding=UTF8", "--locale=C"]);
-        succeed(initdb.args(["--auth-local=trust", "--auth-host=scram-sha-256", "--pgdata"]).arg(&data))?;
+        if is_durable {
+            initialise(programs, &data, &[])?;
+        } else {
+            copy_cluster(programs, &data)?;
+        }
         let stop = "read -r _; shift; \"$@\" stop -m immediate >/dev/null 2>&1; rm -rf \"$0\"";
         let stop_server = as_user(&programs.join("pg_ctl"));
         let guard = Command::new("sh")
